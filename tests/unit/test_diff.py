@@ -4,6 +4,7 @@ import copy
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -11,11 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.audit import Entry, Snapshot, diff
+from svc_pg.audit.past import diff as json_patches
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.events.payloads import json_text
 
 names = st.sampled_from(["a", "b", "a/b", "~", "~1", "", "ä"])
 leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+lookalikes = st.recursive(
+    st.sampled_from(["0", 0, "1", 1, True, 1.0, None, ""]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=3),
+)
 values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3))
 rows = st.dictionaries(names, values, max_size=4)
 
@@ -101,6 +107,11 @@ def test_numbers_stay_as_they_were_written(before: str | None, after: str | None
     assert diff(replace(ENTRY, before_data=snapshots[0], after_data=snapshots[1])).patch.text == patch
 
 
+def written(value: Any) -> str:
+    """A text that tells True, 1 and 1.0 apart, which are equal in Python."""
+    return json.dumps(value, sort_keys=True)
+
+
 def lines(*quantities: int) -> dict[str, Any]:
     return {"lines": [{"product": f"number {place}", "quantity": each} for place, each in enumerate(quantities)]}
 
@@ -113,6 +124,9 @@ def lines(*quantities: int) -> dict[str, Any]:
         (lines(*[2] * 9), lines(*[2] * 7), [("remove", "/lines/7", None), ("remove", "/lines/7", None)]),
         (["kept a", "gone", "kept b"], ["kept a", "kept b"], [("remove", "/1", None)]),
         (["a long first item", 1], ["new", "a long first item", 1], [("add", "/0", '"new"')]),
+        (["0", []], [0], [("replace", "", "[0]")]),
+        (["0", "a"], [0, "a"], [("replace", "/0", "0")]),
+        ([1], ["1"], [("replace", "/0", '"1"')]),
         ([1, 2, 3], [4, 5, 6], [("replace", "", "[4,5,6]")]),  # it is shorter than a step for each
     ],
 )
@@ -122,10 +136,29 @@ def test_of_a_list_the_items_that_differ_are_named(before: Any, after: Any, step
     assert applied(before, json.loads(diff(entry(before, after)).patch.text)) == after
 
 
-@given(before=st.lists(values, max_size=8), after=st.lists(values, max_size=8))
+@given(before=st.lists(lookalikes, max_size=8), after=st.lists(lookalikes, max_size=8))
 def test_a_patch_of_lists_leads_from_before_to_after(before: Any, after: Any) -> None:
-    patch = json.loads(diff(entry(before, after)).patch.text)
-    assert json.dumps(applied(before, patch)) == json.dumps(after)
+    found = diff(entry({"list": before}, {"list": after}))
+    patch = json.loads(found.patch.text)
+    assert written(applied({"list": before}, patch)) == written({"list": after})
+    assert (patch == []) == (found.fields == []) == (written(before) == written(after))
+
+
+def test_of_much_that_is_nested_only_as_much_is_written_as_the_steps_are_long() -> None:
+    def of(last: int) -> Any:
+        return reduce(lambda inner, _: [inner], range(18), [*range(1_000), last])
+
+    encoded: list[str] = []
+
+    def text_of(value: Any) -> Snapshot:
+        encoded.append(str(value))
+        return Snapshot(str(value))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(json_patches, "_text", text_of)
+        steps = list(json_patches._all_steps(of(1), of(2)))
+    assert [(step.op, step.path) for step in steps] == [("replace", "/0" * 18 + "/1000")]
+    assert encoded == ["2"]
 
 
 def test_fields_that_differ_in_their_text_alone_are_told() -> None:

@@ -93,7 +93,7 @@ def diff(entry: Entry | RecordState) -> Diff:
     with _bounded():
         return Diff(
             fields=[each.written() for each in _fields(before, after, set(entry.changed_fields or ()), redacted)],
-            steps=list(_steps("", _without(before, redacted), _without(after, redacted), depth=0)),
+            steps=_all_steps(_without(before, redacted), _without(after, redacted)),
         )
 
 
@@ -117,7 +117,10 @@ class Number(RawJson):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Number) and str(self) == str(other)
+        return type(other) is Number and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:  # that of str would be another question
+        return type(other) is not Number or str.__ne__(self, other)
 
     __hash__ = RawJson.__hash__
 
@@ -162,55 +165,80 @@ def _fields(before: Any, after: Any, changed: set[str], redacted: set[str]) -> I
             yield Changed(field, old.get(field, MISSING), new.get(field, MISSING))
 
 
+def _all_steps(before: Any, after: Any) -> list[PatchStep]:
+    return [*_steps("", before, after, depth=0)] if before != after else []
+
+
 def _steps(path: str, before: Any, after: Any, *, depth: int) -> Iterator[PatchStep]:
-    if type(before) is type(after) and before == after:
-        return
+    """The steps between two values that differ."""
     if before is MISSING:
         yield PatchStep("add", path, _text(after))
     elif after is MISSING:
         yield PatchStep("remove", path)
     elif isinstance(before, dict) and isinstance(after, dict) and depth < _DEEPEST:
         for name in sorted({*before, *after}):
-            below = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
-            yield from _steps(below, before.get(name, MISSING), after.get(name, MISSING), depth=depth + 1)
+            old, new = before.get(name, MISSING), after.get(name, MISSING)
+            if old != new:
+                below = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+                yield from _steps(below, old, new, depth=depth + 1)
+    elif isinstance(before, list) and isinstance(after, list) and depth < _DEEPEST:
+        yield from _shorter(_list_steps(path, before, after, depth=depth), path, after)
     else:
-        whole = PatchStep("replace", path, _text(after))
-        if isinstance(before, list) and isinstance(after, list) and depth < _DEEPEST:
-            yield from _shorter(whole, _list_steps(path, before, after, depth=depth))
-        else:
-            yield whole
-
-
-def _shorter(whole: PatchStep, parts: Iterator[PatchStep]) -> Sequence[PatchStep]:
-    """The parts, or the whole as soon as they are longer: two long lists may have nothing in common."""
-    left = _size(whole)
-    found: list[PatchStep] = []
-    for part in parts:
-        left -= _size(part)
-        if left < 0:
-            return [whole]
-        found.append(part)
-    return found
+        yield PatchStep("replace", path, _text(after))
 
 
 def _list_steps(path: str, before: list[Any], after: list[Any], *, depth: int) -> Iterator[PatchStep]:
     """The steps for what two lists do not begin or end with alike: for pairs of items, then for those of one list."""
     shorter = min(len(before), len(after))
     start = next((n for n in range(shorter) if before[n] != after[n]), shorter)
-    rest = shorter - start
-    end = next((n for n in range(rest) if before[-1 - n] != after[-1 - n]), rest)
+    rest = shorter - start - (len(before) == len(after))  # the first pair that differs is one at the end too
+    end = next((n for n in range(rest) if before[-1 - n] != after[-1 - n]), max(rest, 0))
     paired = shorter - end
     for n in range(start, paired):
-        yield from _steps(f"{path}/{n}", before[n], after[n], depth=depth + 1)
+        if n == start or before[n] != after[n]:
+            yield from _steps(f"{path}/{n}", before[n], after[n], depth=depth + 1)
     for _ in range(paired, len(before) - end):
         yield PatchStep("remove", f"{path}/{paired}")
     for n in range(paired, len(after) - end):
         yield PatchStep("add", f"{path}/{n}", _text(after[n]))
 
 
-def _size(step: PatchStep) -> int:
-    """About as many characters as a step has."""
-    return len(step.path) + (0 if step.value is None else len(step.value.text)) + _STEP_CHARACTERS
+def _shorter(parts: Iterator[PatchStep], path: str, after: list[Any]) -> Iterator[PatchStep]:
+    """The parts, or a step for the whole list if that is shorter: two long lists may have nothing in common."""
+    lengths = _lengths(after)
+    left = len(path) + _STEP_CHARACTERS
+    found: list[PatchStep] = []
+    for part in parts:
+        left -= len(part.path) + (0 if part.value is None else len(part.value.text)) + _STEP_CHARACTERS
+        while left < 0:
+            length = next(lengths, None)
+            if length is None:
+                yield PatchStep("replace", path, _text(after))
+                return
+            left += length
+        found.append(part)
+    yield from found
+
+
+def _lengths(value: Any) -> Iterator[int]:
+    """The characters of a JSON text, part by part, but for those that escapes add."""
+    match value:
+        case dict():
+            yield 2
+            for name, each in value.items():
+                yield len(name) + len('"":,')
+                yield from _lengths(each)
+        case list():
+            yield 2
+            for each in value:
+                yield 1
+                yield from _lengths(each)
+        case Number():
+            yield len(value)
+        case str():
+            yield len(value) + 2
+        case _:
+            yield len("true")
 
 
 def _text(value: Any) -> Snapshot | None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
+from anyio.to_thread import run_sync
+
 from svc_pg.audit.log import numbers
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.diff import FieldDiff, diff
@@ -127,7 +129,7 @@ class ChangeRoutes:
         entry_id = entry_number(request.params["id"])
         found = await visible_entry(self.log, request.session, str(entry_id))
         try:
-            told = diff(found)
+            told = await run_sync(diff, found)  # which may take a second of a snapshot of megabytes
             return ConsoleResponse(200, EntryDiff(told.fields, told.patch))
         except QueryError as error:
             raise Problem(422, "not_comparable", error.message) from error

@@ -109,6 +109,16 @@ def test_values_of_each_kind_of_type_come_back_as_they_were(db: Connection) -> N
     assert scalar(db, whole) == before
 
 
+def test_a_number_that_became_its_text_comes_back_as_a_number(db: Connection) -> None:
+    install(db, "create table item (id int primary key, data jsonb, other int)", "item")
+    db.execute("insert into item values (1, '1', 0), (2, '{\"n\": [0]}', 0)")
+    number = done(
+        db, "update item set data = '\"1\"' where id = 1", 'update item set data = \'{"n": ["0"]}\' where id = 2'
+    )
+    db.execute(audit.revert(db, transaction=number))
+    assert db.execute("select data::text from item order by id").fetchall() == [("1",), ('{"n": [0]}',)]
+
+
 def test_an_entry_is_taken_back_if_others_changed_other_fields(db: Connection) -> None:
     install(db, "create table t (id int primary key, a int, b int)", "t")
     db.execute("insert into t values (1, 1, 1); ")

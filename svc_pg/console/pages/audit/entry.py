@@ -2,6 +2,8 @@
 
 from typing import Final, cast
 
+from anyio.to_thread import run_sync
+
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
@@ -36,7 +38,7 @@ async def entry_page(request: PageRequest) -> Answer:
         "called": record_names.name_of(entry, request.titles),
         "work": Work(),
         "longest": _SHOWN,
-        "patch": _patch(entry) if entry.operation == "UPDATE" else None,
+        "patch": await run_sync(_patch, entry) if entry.operation == "UPDATE" else None,
         "proof": await proof_of(request, entry.id),
         "can_be_reverted": changes.can_be_reverted(request, [entry]),
     }
