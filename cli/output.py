@@ -78,6 +78,12 @@ def more(cursor: str | None) -> None:
         words(f"There are more: --limit N, or --after {cursor}")
 
 
+def goes_on(cursor: str | None) -> None:
+    """As ``more``, of a list without ``--limit``."""
+    if cursor is not None:
+        words(f"There are more: --after {cursor}")
+
+
 def fail(error: Exception) -> None:
     """Print an error for people, with a hint if there is one."""
     name = f"{type(error).__name__}: " if isinstance(error, _NAMED) else ""

@@ -26,7 +26,7 @@ from ..json_text import printable
 from ..lists import show_list
 from ..named_ids import tenant_id
 from ..operator import operator
-from ..options import Json, PostgresUrl
+from ..options import After, Json, PostgresUrl
 from .address import Url, base_of, warn_of
 from .tokens import tokens
 from .views import views
@@ -98,14 +98,17 @@ def sign_in(
 @_console.command()
 def sessions(
     *,
-    all_: Annotated[bool, typer.Option("--all", help="Include sessions that have ended, the newest 1,000.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include sessions that have ended.")] = False,
+    after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """List the sessions of the console, the newest first."""
+    """List the sessions of the console, the newest first, up to 1,000."""
     wanted = stored.query().limit(1000)
     none = "Nobody is signed in. Auto-approved sessions are not stored."
-    show_list(wanted if all_ else wanted.state("live"), _session, none=none, database_url=database_url, as_json=json)
+    wanted = wanted if all_ else wanted.state("live")
+    page = show_list(wanted, _session, none=none, database_url=database_url, as_json=json, after=after)
+    output.goes_on(page.next_cursor)
 
 
 def _session(session: stored.SessionRecord) -> Iterator[str]:

@@ -18,7 +18,7 @@ from ..json_text import printable
 from ..lists import show_list
 from ..named_ids import tenant_id
 from ..operator import operator
-from ..options import Json, PostgresUrl, duration
+from ..options import After, Json, PostgresUrl, duration
 
 tokens = typer.Typer(help="Manage the tokens of programs that call the console.", no_args_is_help=True)
 
@@ -53,14 +53,17 @@ def add(
 @tokens.command(name="list")
 def list_(
     *,
-    all_: Annotated[bool, typer.Option("--all", help="Include tokens that have ended, the newest 1,000.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include tokens that have ended.")] = False,
+    after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """List the tokens of programs, the newest first."""
+    """List the tokens of programs, the newest first, up to 1,000."""
     wanted = api_tokens.query().limit(1000)
     none = "No program has a token. Make one: svc-pg console token add NAME"
-    show_list(wanted if all_ else wanted.state("live"), _token, none=none, database_url=database_url, as_json=json)
+    wanted = wanted if all_ else wanted.state("live")
+    page = show_list(wanted, _token, none=none, database_url=database_url, as_json=json, after=after)
+    output.goes_on(page.next_cursor)
 
 
 def _token(token: api_tokens.ApiToken) -> Iterator[str]:

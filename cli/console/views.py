@@ -38,8 +38,7 @@ def list_(
         wanted = wanted.text(text)
     none = "No view is kept. The console keeps a question beside the bar of its list."
     page = show_list(wanted, _view, none=none, database_url=database_url, as_json=json, after=after)
-    if page.next_cursor is not None:
-        output.words(f"There are more: --after {page.next_cursor}")
+    output.goes_on(page.next_cursor)
 
 
 def _view(view: NamedView) -> Iterator[str]:

@@ -11,12 +11,12 @@ from starlette.datastructures import MutableHeaders
 from svc_pg.console.http.requests import ConsoleResponse, EncodedResponse
 from svc_pg.formats.json_writer import encode
 
-_THREADS: Final = 4  # they take turns on the interpreter
+_THREADS: Final = 4  # they take turns on the interpreter; one whose answer nobody wants any more ends by itself
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared(ConsoleResponse):
-    """A response whose body is encoded, and stays as it is: ``content`` is it."""
+    """A response whose body is encoded: ``content`` is it. Nothing but its headers is replaced any more."""
 
     content: bytes = b""
 
