@@ -49,6 +49,12 @@ def test_a_value_that_sqlite_cannot_hold_is_refused(value: str | float) -> None:
         Sqlite().literal(value)
 
 
+@pytest.mark.parametrize("value", [1.5, object(), b"a"], ids=["a float", "an object", "bytes"])
+def test_a_literal_of_postgresql_is_of_the_types_that_it_knows(value: Any) -> None:
+    with pytest.raises(RenderError):
+        rendering.literal(value)
+
+
 def test_an_unquoted_hole_of_another_database_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     dialect = Sqlite(old=Sql("other"))
     templates = {"bare": "select {{ x }}", "filtered": "select {{ x | upper }}", "raw": "select {{ x | expression }}"}
