@@ -72,16 +72,10 @@ def words(text: str) -> None:
     sys.stderr.write(f"{printable_lines(text)}\n")
 
 
-def more(cursor: str | None) -> None:
-    """Print a note for people if the list goes on."""
+def more(cursor: str | None, *, has_limit: bool = True) -> None:
+    """Print a note for people if the list goes on. It names ``--limit``, unless the list has none."""
     if cursor is not None:
-        words(f"There are more: --limit N, or --after {cursor}")
-
-
-def goes_on(cursor: str | None) -> None:
-    """As ``more``, of a list without ``--limit``."""
-    if cursor is not None:
-        words(f"There are more: --after {cursor}")
+        words(f"There are more: {'--limit N, or ' if has_limit else ''}--after {cursor}")
 
 
 def fail(error: Exception) -> None:

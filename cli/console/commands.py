@@ -108,7 +108,7 @@ def sessions(
     none = "Nobody is signed in. Auto-approved sessions are not stored."
     wanted = wanted if all_ else wanted.state("live")
     page = show_list(wanted, _session, none=none, database_url=database_url, as_json=json, after=after)
-    output.goes_on(page.next_cursor)
+    output.more(page.next_cursor, has_limit=False)
 
 
 def _session(session: stored.SessionRecord) -> Iterator[str]:

@@ -63,7 +63,7 @@ def list_(
     none = "No program has a token. Make one: svc-pg console token add NAME"
     wanted = wanted if all_ else wanted.state("live")
     page = show_list(wanted, _token, none=none, database_url=database_url, as_json=json, after=after)
-    output.goes_on(page.next_cursor)
+    output.more(page.next_cursor, has_limit=False)
 
 
 def _token(token: api_tokens.ApiToken) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ..database import connect
 from ..json_text import printable
 from ..lists import show_list
 from ..operator import operator
-from ..options import Json, PostgresUrl
+from ..options import After, Json, PostgresUrl
 
 views = typer.Typer(help="List and delete the views that are kept in the console.", no_args_is_help=True)
 
@@ -26,7 +26,7 @@ def list_(
     *,
     of: Annotated[ViewedList | None, typer.Option(help="Views of this list alone.")] = None,
     text: Annotated[str | None, typer.Option(metavar="LETTERS", help="Views with these letters in their name.")] = None,
-    after: Annotated[str | None, typer.Option(metavar="CURSOR", help="The next page, by the cursor of one.")] = None,
+    after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
@@ -38,7 +38,7 @@ def list_(
         wanted = wanted.text(text)
     none = "No view is kept. The console keeps a question beside the bar of its list."
     page = show_list(wanted, _view, none=none, database_url=database_url, as_json=json, after=after)
-    output.goes_on(page.next_cursor)
+    output.more(page.next_cursor, has_limit=False)
 
 
 def _view(view: NamedView) -> Iterator[str]:
